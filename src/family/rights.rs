@@ -129,7 +129,11 @@ impl Sandboxes {
         self.of_with_folders(config, candidate, name, Vec::new())
     }
 
-    fn of_with_folders(
+    /// Does the same for a tool whose programs can also read and start what is in `folders`.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::of`].
+    pub(super) fn of_with_folders(
         &self,
         config: &Config,
         candidate: &Candidate,
@@ -444,10 +448,10 @@ impl Sandboxes {
         let files = self.program_files.get_or_init(files);
         // Equal policies share a sandbox, so what is granted already is not added. That includes
         // what lies in a folder that the tool may write.
-        let granted = [policy.read.clone(), policy.write.clone()];
         let further = own.iter().chain(files);
-        let further = further.filter(|file| !granted.iter().any(|it| it.covers(file.as_path())));
-        policy.read.extend(further.cloned());
+        let further = further.filter(|file| !policy.grants_reading(file.as_path()));
+        let further: Vec<GrantedPath> = further.cloned().collect();
+        policy.read.extend(further);
         policy
     }
 

@@ -268,8 +268,9 @@ impl Host {
             let Some(access) = late_grant.as_ref().and_then(|it| it.access()) else {
                 return ended;
             };
+            // The next call has the access, however soon it comes.
+            Box::pin(self.refresh()).await;
             if let Some(next) = again.filter(|_| cancellation.reason().is_none()) {
-                Box::pin(self.refresh()).await;
                 if let Ok(renewed) = Box::pin(self.entry(&next.tool)).await {
                     (call, tool, is_first) = (next, renewed, false);
                     continue;

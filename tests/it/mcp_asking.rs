@@ -334,6 +334,8 @@ const attempt = (what) => { try { return what() } catch (error) { return error.m
 export default () => [
   { name: "reads", description: "d", parameters: { type: "object" },
     execute: () => says(String(attempt(() => fs.readFileSync("/etc/hostname").length > 0))) },
+  { name: "only_reads", description: "d", parameters: { type: "object" }, approval: "read",
+    execute: () => says(String(attempt(() => fs.readFileSync("/etc/hostname").length > 0))) },
   { name: "twice", description: "d", parameters: { type: "object" },
     execute: () => says([1, 2].map(() => attempt(() => fs.statSync("/etc/hostname").isFile())).join(" ")) },
 ];
@@ -391,6 +393,27 @@ fn a_refused_access_is_asked_about_and_the_answer_holds_for_the_call() {
         .sh("haft --tool tools.ts permit reads")
         .output;
     assert!(shown.contains("read: [/etc/hostname]"), "{shown}");
+}
+
+/// The kernel's rules cannot be widened for a worker that runs.
+#[test]
+fn an_access_that_is_granted_too_late_is_used_by_a_call_that_only_reads() {
+    const LATE: &str = "yes, for this tool from its next call on";
+    let mut client = profiled("read: [/usr]", "sandbox");
+    let id = client.request("tools/call", json!({"name": "only_reads"}));
+    let request = question(&mut client);
+    client.reply(&request, accept("choice", LATE));
+    assert_eq!(text(&client.answer(id)["result"]), "true");
+
+    let mut client = profiled("read: [/usr]", "sandbox");
+    let id = client.request("tools/call", json!({"name": "reads"}));
+    let request = question(&mut client);
+    client.reply(&request, accept("choice", LATE));
+    let answer = client.answer(id)["result"].to_string();
+    let told = "[haft: the user has just granted `read` access to `/etc/hostname`. This call could \
+                not use it any more: call the tool again]";
+    assert!(answer.contains(told), "{answer}");
+    assert_eq!(text(&client.call("reads", json!({}))), "true");
 }
 
 #[test]

@@ -632,8 +632,9 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
   const result = method === "initialize" ? { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } }
     : method === "tools/list" ? { tools: [{ name: "what", inputSchema: { type: "object" } }] }
     : method === "tools/call" ? { content: [{ type: "text", text: JSON.stringify([process.env.SECRET_TOKEN ?? null, process.env.OWN ?? null, typeof process.env.HOME,
-        can(() => fs.readFileSync(process.env.HOME + "/private")), can(() => fs.writeFileSync(process.env.HOME + "/made", ""))]) }] } : {};
-  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+        can(() => fs.readFileSync(process.env.HOME + "/private")), can(() => fs.writeFileSync(process.env.HOME + "/made", ""))]) }] } : undefined;
+  const error = result ? undefined : { code: -32601, message: "unknown" };
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result, error }));
 }
 "#;
 
@@ -647,6 +648,7 @@ fn a_server_has_few_variables_and_a_sandbox_that_restricts(
     let mut project = Project::new();
     project.write("home/private", "SECRET");
     project.write("opt/server.mjs", SERVER);
+    fs::create_dir(project.at("p")).expect("a folder of ours");
     let server = project.at("opt/server.mjs").display().to_string();
     project.write(
         "home/.config/haft/config.yaml",
@@ -658,7 +660,7 @@ fn a_server_has_few_variables_and_a_sandbox_that_restricts(
     );
     assert!(ran.output.starts_with(expected), "{}", ran.output);
     let shown = if isolation.is_empty() {
-        "isolated     process"
+        "isolated  process"
     } else {
         "workspace"
     };
@@ -669,6 +671,7 @@ fn a_server_has_few_variables_and_a_sandbox_that_restricts(
 fn a_sandbox_that_restricts_nothing_is_told() {
     let project = Project::new();
     project.write("opt/server.mjs", SERVER);
+    fs::create_dir(project.at("p")).expect("a folder of ours");
     let server = project.at("opt/server.mjs").display().to_string();
     let config = format!(
         "sandbox: {{user: full}}\nmcp: {{servers: {{s: {{command: {server}, isolation: sandbox}}}}}}\n"
@@ -697,7 +700,7 @@ fn programs_and_variables_that_fail_in_the_sandbox_are_told() {
         "#!/bin/sh\necho 'no encodings' >&2; exit 1\n",
     );
     project.write(
-        "home/.kodelet/config.yaml",
+        "home/.config/haft/config.yaml",
         "custom_tools:\n  env_whitelist: [PATH, SECRET_TOKEN]\n",
     );
     project.0.set("SECRET_TOKEN", "secret".into());
@@ -720,4 +723,43 @@ fn programs_and_variables_that_fail_in_the_sandbox_are_told() {
         "cd p && {command} >/dev/null; haft call custom_tool_k"
     ));
     assert!(ran.output.contains("got secret"), "{}", ran.output);
+}
+
+const PYTHON: &str = r#"name: py
+description: d
+tags: [run]
+bash: |
+  python3 - <<'PYTHON'
+  import os, pty, subprocess
+  from multiprocessing import Pool, shared_memory
+  with Pool(2) as pool: print(pool.map(abs, [1, -2]))
+  memory = shared_memory.SharedMemory(create=True, size=10)
+  print(sorted(os.listdir("/dev/shm")) == [memory.name])
+  memory.close(); memory.unlink()
+  pty.spawn(["sh", "-c", "tty"])
+  print(sorted(os.listdir("/dev/pts")))
+  PYTHON
+"#;
+
+/// Shared memory and terminals of the system belong to other programs.
+#[test]
+fn programs_have_shared_memory_and_terminals_of_their_own() {
+    if haft_process::sandbox::available().namespaces.is_empty() {
+        return; // Then there are none, which `sandbox.md` says.
+    }
+    let project = Project::new();
+    project.write("p/.cycod/tools/py.yaml", PYTHON);
+    let ran = project.trusted("p", "haft call py --yolo");
+    assert_eq!(ran.output, "/dev/pts/0\r\n[1, 2]\nTrue\n['ptmx']\n");
+}
+
+#[test]
+fn a_virtual_environment_is_made_in_the_sandbox() {
+    let project = Project::new();
+    let by_hand = project.0.sh("python3 -m venv by-hand");
+    let tool = "name: py\ndescription: d\ntags: [run]\nbash: python3 -m venv own && own/bin/python -c 'print(1)'\n";
+    project.write("p/.cycod/tools/py.yaml", tool);
+    let ran = project.trusted("p", "haft call py --yolo");
+    // Debian's own Python has no pip to install.
+    assert_eq!(ran.code == 0, by_hand.code == 0, "{}", ran.output);
 }

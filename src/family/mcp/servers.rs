@@ -10,6 +10,7 @@ use crate::family::LoadContext;
 use crate::family::pinned::PinStore;
 use crate::family::rights::{Confinement, denied};
 use crate::family::tool_command::{settings_words, variable_word};
+use haft_config::grants::real;
 use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, WORKSPACE, paths};
 use haft_discover::{Candidate, imported_files};
 use haft_mcp::{
@@ -161,6 +162,33 @@ pub(crate) fn named_files(config: &Config, candidate: &Candidate) -> Vec<PathBuf
     files.collect()
 }
 
+/// Names of the files that a package has in its folder.
+const MANIFESTS: [&str; 2] = ["package.json", "pyproject.toml"];
+
+/// Returns the files and packages that the command line of one of the user's servers names. A server
+/// in a sandbox reads its own code.
+fn own_files(config: &Config, candidate: &Candidate, address: &ServerAddress) -> Vec<PathBuf> {
+    let ServerAddress::Program {
+        command, args, cwd, ..
+    } = address
+    else {
+        return Vec::new();
+    };
+    if candidate.trust_domain() != TrustDomain::User {
+        return Vec::new();
+    }
+    let (folder, home) = (folder_of(config, cwd.as_deref()), real(&config.home));
+    let words = std::iter::once(command).chain(args);
+    let files = words.filter(|word| word.contains('/'));
+    let files = files.filter_map(|word| folder.join(word).canonicalize().ok());
+    let own = files.map(|file| {
+        let above = file.ancestors().take_while(|it| !home.starts_with(it));
+        let mut packages = above.filter(|it| MANIFESTS.iter().any(|name| it.join(name).is_file()));
+        packages.next().map_or_else(|| file.clone(), Path::to_owned)
+    });
+    own.filter(|file| !home.starts_with(file)).collect()
+}
+
 /// Returns the working directory of a server.
 fn folder_of(config: &Config, cwd: Option<&Path>) -> PathBuf {
     cwd.map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd))
@@ -226,7 +254,9 @@ pub(super) fn prepare(
         config
     });
     let rights_config = with_isolation.as_ref().unwrap_or(config);
-    let confinement = means.sandboxes.of(rights_config, candidate, &name)?;
+    let folders = own_files(config, candidate, &address);
+    let confinement =
+        (means.sandboxes).of_with_folders(rights_config, candidate, &name, folders)?;
     let identity = address.identity();
     let rights = &confinement.bounds.rights;
     let is_open = rights.permissions.restricts_nothing();

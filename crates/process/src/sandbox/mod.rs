@@ -42,7 +42,8 @@
 //!   readable program.
 //! - System V and POSIX message queues, and System V semaphores and shared memory, without
 //!   namespaces ([`Layers::namespaces`]). POSIX semaphores and shared memory are files of
-//!   `/dev/shm`, which is closed unless the policy names it; Python's `multiprocessing` needs it.
+//!   `/dev/shm`, and terminals of `/dev/pts`: a sandbox with a private temporary folder has its own
+//!   where namespaces can be made, and else none.
 //! - The lists of connections and sockets in `/proc/net`, without namespaces or with a network.
 //! - Amounts: memory, processor time and processes have the limits of [`crate::Limits`].
 //!
@@ -209,11 +210,16 @@ const SYSTEM_READ: &[&str] = &[
     "/bin",
     "/sbin",
     "/nix/store",
+    "/etc/alpine-release",
     "/etc/alternatives",
+    "/etc/arch-release",
     "/etc/bash.bashrc",
     "/etc/ca-certificates",
     "/etc/ca-certificates.conf",
+    "/etc/centos-release",
     "/etc/crypto-policies",
+    "/etc/debian_version",
+    "/etc/fedora-release",
     "/etc/fonts",
     "/etc/gai.conf",
     "/etc/group",
@@ -225,6 +231,7 @@ const SYSTEM_READ: &[&str] = &[
     "/etc/ld.so.conf.d",
     "/etc/locale.alias",
     "/etc/localtime",
+    "/etc/lsb-release",
     "/etc/mime.types",
     "/etc/nsswitch.conf",
     "/etc/os-release",
@@ -235,10 +242,12 @@ const SYSTEM_READ: &[&str] = &[
     "/etc/profile",
     "/etc/profile.d",
     "/etc/protocols",
+    "/etc/redhat-release",
     "/etc/resolv.conf",
     "/etc/services",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
+    "/etc/system-release",
     "/etc/terminfo",
     "/etc/timezone",
     "/dev/random",
@@ -324,11 +333,18 @@ impl SandboxPolicy {
         self
     }
 
+    /// Returns true if the lists grant to read the real path. What is listed for writing may be read;
+    /// that everything may be written grants no reading.
+    pub fn grants_reading(&self, real: &Path) -> bool {
+        let is_listed = matches!(&self.write, Access::Paths(_)) && self.write.covers(real);
+        is_listed || self.read.covers(real)
+    }
+
     /// Returns true if a program may read the real path.
     pub fn may_read(&self, real: &Path) -> bool {
         let is_needed = self.needed.iter().any(|path| path.contains(real));
         let denied = &self.denied;
-        (self.read.covers(real) || self.write.covers(real))
+        self.grants_reading(real)
             && (is_needed || !is_below(real, &denied.read) && !is_below(real, &denied.execute))
     }
 

@@ -70,10 +70,12 @@ pub(super) struct FileRules {
 type FileId = (u64, u64);
 
 impl FileRules {
-    /// Makes the rules. `tmp` is the private temporary folder.
+    /// Makes the rules. `tmp` is the private temporary folder, and `private` are folders that only
+    /// programs of the sandbox see.
     pub(super) fn new(
         policy: &SandboxPolicy,
         tmp: Option<&GrantedPath>,
+        private: &[OwnedFd],
     ) -> Result<FileRules, SandboxError> {
         let lists = [&policy.read, &policy.write, &policy.execute];
         let lists = lists.into_iter().filter_map(|access| match access {
@@ -86,7 +88,7 @@ impl FileRules {
         Ok(FileRules {
             // First, so that rules are out of date that were made while a file was replaced.
             files: files.collect(),
-            descriptor: rules(policy, tmp)?,
+            descriptor: rules(policy, tmp, private)?,
         })
     }
 
@@ -108,7 +110,11 @@ fn id_of(path: &GrantedPath) -> Option<FileId> {
     Some((found.st_dev, found.st_ino))
 }
 
-fn rules(policy: &SandboxPolicy, tmp: Option<&GrantedPath>) -> Result<OwnedFd, SandboxError> {
+fn rules(
+    policy: &SandboxPolicy,
+    tmp: Option<&GrantedPath>,
+    private: &[OwnedFd],
+) -> Result<OwnedFd, SandboxError> {
     // The crate leaves out the rights that the kernel does not know; `missing` lists them.
     let latest = ABI::V8;
     let write = AccessFs::from_write(latest) & !NEVER;
@@ -176,6 +182,16 @@ fn rules(policy: &SandboxPolicy, tmp: Option<&GrantedPath>) -> Result<OwnedFd, S
         for path in &paths {
             ruleset = allow(ruleset, path, rights & handled)?;
         }
+    }
+    for folder in private {
+        let rule = PathBeneath::new(folder, (write | READ) & handled);
+        ruleset = ruleset.add_rule(rule).map_err(rules)?;
+    }
+    // It makes terminals of the private folder beside it.
+    if !private.is_empty()
+        && let Ok(terminals) = GrantedPath::without_links(Path::new("/dev/ptmx"))
+    {
+        ruleset = allow(ruleset, &terminals, (write | READ) & handled)?;
     }
     let descriptor: Option<OwnedFd> = ruleset.into();
     descriptor.ok_or_else(|| SandboxError::Rules("the kernel made none".to_owned()))

@@ -13,7 +13,7 @@ mod syscalls;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,6 +23,7 @@ use seccompiler::{BpfProgram, sock_filter};
 use super::{Access, Layers, Net, SandboxError, SandboxPolicy};
 use crate::GrantedPath;
 use files::FileRules;
+use mounts::MountNamespace;
 use namespaces::Namespaces;
 use private_tmp::PrivateTmp;
 use syscalls::{Connect, Watches};
@@ -87,7 +88,7 @@ pub struct ReadySandbox {
 struct FileAccess {
     rules: FileRules,
     /// The mount namespace in which the image of the program is visible.
-    mounts: Option<Arc<OwnedFd>>,
+    mounts: Option<MountNamespace>,
 }
 
 #[derive(Debug)]
@@ -193,14 +194,16 @@ impl Sandbox {
 
     fn file_access(&self) -> Result<FileAccess, SandboxError> {
         let mut policy = Cow::Borrowed(&self.base.policy);
+        let namespaces = self.base.namespaces.as_ref();
         let mut mounts = None;
         if let Some(image) = &self.image {
             policy.to_mut().needed.push(image.clone());
-            let namespaces = self.base.namespaces.as_ref();
             mounts = namespaces.and_then(|it| it.with_image(&policy, image));
         }
         let tmp = self.base.tmp.as_ref().map(PrivateTmp::path);
-        let rules = FileRules::new(&policy, tmp)?;
+        let entered = mounts.as_ref().or_else(|| namespaces?.mounts());
+        let private = entered.map(|it| &it.private[..]).unwrap_or_default();
+        let rules = FileRules::new(&policy, tmp, private)?;
         Ok(FileAccess { rules, mounts })
     }
 

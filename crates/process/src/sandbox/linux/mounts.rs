@@ -1,16 +1,20 @@
-//! Mount namespace in which haft's own state is hidden: an empty folder lies over its directory, and
-//! what the policy grants below it is the only thing there.
+//! Mount namespace of a sandbox.
 //!
-//! Landlock covers neither modes nor `inotify`. A path that does not exist in the namespace has none of
-//! them.
+//! haft's own state is hidden in it: an empty folder lies over its directory, and what the policy
+//! grants below it is the only thing there. Landlock covers neither modes nor `inotify`. A path that
+//! does not exist in the namespace has none of them.
+//!
+//! Programs that may write temporary files have shared memory and terminals of their own: Python's
+//! `multiprocessing` needs `/dev/shm`, and `script` needs `/dev/pts`. Those of the system belong to
+//! other programs of the user.
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use nix::errno::Errno;
 use nix::libc;
@@ -33,12 +37,42 @@ const MAX_KEPT: usize = 16;
 /// Flags of the empty folder.
 const EMPTY_FLAGS: libc::c_ulong = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
 
+/// Mount namespace of the programs of a sandbox.
+#[derive(Debug)]
+pub(super) struct MountNamespace {
+    pub(super) descriptor: OwnedFd,
+    pub(super) hides_state: bool,
+    /// Folders of the namespace that only its programs see. The sandbox lets them write there.
+    pub(super) private: Vec<OwnedFd>,
+}
+
 /// Paths that are hidden, and those below them that stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MountPlan {
     hidden: Vec<CString>,
     kept: Vec<KeptPath>,
+    has_devices: bool,
 }
+
+/// File system that each sandbox has an empty one of.
+struct PrivateDevice {
+    path: &'static CStr,
+    kind: &'static CStr,
+    options: &'static CStr,
+}
+
+const DEVICES: [PrivateDevice; 2] = [
+    PrivateDevice {
+        path: c"/dev/shm",
+        kind: c"tmpfs",
+        options: c"mode=1777,size=256m",
+    },
+    PrivateDevice {
+        path: c"/dev/pts",
+        kind: c"devpts",
+        options: c"newinstance,mode=620,ptmxmode=666",
+    },
+];
 
 /// Path below a hidden folder that stays visible.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,30 +94,15 @@ struct MountAttributes {
 }
 
 /// Returns the mount namespace of programs with this policy, which also read `image`. It is made in the
-/// user namespace `user` if that is given. `None` if nothing is hidden, or the system does not allow it.
+/// user namespace `user` if that is given. `None` if it has no use, or the system does not allow it.
 pub(super) fn namespace(
     policy: &SandboxPolicy,
     image: Option<&GrantedPath>,
     user: Option<BorrowedFd<'_>>,
-) -> Option<Arc<OwnedFd>> {
-    /// The namespaces without an image of a script. Most policies share one.
-    static SHARED: Mutex<Vec<(MountPlan, Arc<OwnedFd>)>> = Mutex::new(Vec::new());
-    let plan = MountPlan::of(policy, image)?;
-    let make = || {
-        let made = plan.make(user);
-        let made = made.inspect_err(|error| tracing::debug!(%error, "haft's state is not hidden"));
-        made.ok().map(Arc::new)
-    };
-    if image.is_some() {
-        return make();
-    }
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, made)) = shared.iter().find(|(known, _)| *known == plan) {
-        return Some(made.clone());
-    }
-    let made = make()?;
-    shared.push((plan, made.clone()));
-    Some(made)
+) -> Option<MountNamespace> {
+    let made = MountPlan::of(policy, image)?.make(user);
+    let made = made.inspect_err(|error| tracing::debug!(%error, "haft's state is not hidden"));
+    made.ok()
 }
 
 impl MountPlan {
@@ -122,24 +141,41 @@ impl MountPlan {
         }
         let needed = policy.needed.iter().chain(image);
         kept.extend(needed.filter_map(|path| keep(path, false)));
-        if hidden.is_empty() || kept.len() > MAX_KEPT {
+        let has_devices = policy.private_tmp;
+        if hidden.is_empty() && !has_devices || kept.len() > MAX_KEPT {
             return None;
         }
         Some(MountPlan {
             hidden: hidden.iter().filter_map(|path| c_path(path)).collect(),
             kept,
+            has_devices,
         })
     }
 
     /// Makes the namespace.
-    fn make(&self, user: Option<BorrowedFd<'_>>) -> io::Result<OwnedFd> {
+    fn make(&self, user: Option<BorrowedFd<'_>>) -> io::Result<MountNamespace> {
         let path = c"/proc/self/ns/mnt";
         let kind = CloneFlags::CLONE_NEWNS;
-        make_with(user, kind, path, || self.mount(), has_our_root)
+        let devices = [const { AtomicI32::new(-1) }; DEVICES.len()];
+        let mount = || self.mount(&devices);
+        let descriptor = make_with(user, kind, path, mount, has_our_root);
+        let opened = devices.into_iter().map(AtomicI32::into_inner);
+        let opened = opened.filter(|descriptor| *descriptor >= 0);
+        #[allow(unsafe_code, reason = "the descriptors come from another process")]
+        // SAFETY: they were opened in our table just now, and nothing else knows them.
+        let private = opened.map(|descriptor| unsafe { OwnedFd::from_raw_fd(descriptor) });
+        // Collected first, so that they are closed if there is no namespace.
+        let private = private.collect();
+        Ok(MountNamespace {
+            descriptor: descriptor?,
+            hides_state: !self.hidden.is_empty(),
+            private,
+        })
     }
 
-    /// Hides and keeps the paths, in a process of the new namespace. It allocates nothing.
-    fn mount(&self) -> Result<(), Errno> {
+    /// Hides and keeps the paths, in a process of the new namespace. Sets `devices` to the descriptors of
+    /// the private file systems. It allocates nothing.
+    fn mount(&self, devices: &[AtomicI32; DEVICES.len()]) -> Result<(), Errno> {
         // Mounts of the system still arrive here, and ours do not leave.
         mount(None, c"/", None, libc::MS_REC | libc::MS_SLAVE, None)?;
         let mut trees = [-1; MAX_KEPT];
@@ -157,7 +193,33 @@ impl MountPlan {
             let flags = EMPTY_FLAGS | libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY;
             mount(None, hidden, None, flags, None)?;
         }
+        if self.has_devices {
+            for (place, device) in devices.iter().zip(&DEVICES) {
+                // A system without the folder, or that does not allow it, has no such device.
+                if let Ok(descriptor) = device.mount() {
+                    place.store(descriptor, Ordering::Relaxed);
+                }
+            }
+        }
         Ok(())
+    }
+}
+
+impl PrivateDevice {
+    /// Mounts the file system, and returns a descriptor of its folder.
+    fn mount(&self) -> Result<libc::c_int, Errno> {
+        let flags = libc::MS_NOSUID | libc::MS_NOEXEC;
+        mount(
+            Some(c"none"),
+            self.path,
+            Some(self.kind),
+            flags,
+            Some(self.options),
+        )?;
+        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+        #[allow(unsafe_code, reason = "the safe functions allocate")]
+        // SAFETY: the path ends with NUL.
+        Errno::result(unsafe { libc::open(self.path.as_ptr(), flags) })
     }
 }
 

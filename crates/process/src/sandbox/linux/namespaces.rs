@@ -14,14 +14,15 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::ptr;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, LazyLock};
 
 use nix::errno::Errno;
 use nix::libc;
 use nix::sched::{CloneFlags, setns, unshare};
 use rustix::process::{Pid, getegid, geteuid};
 
+use super::mounts::MountNamespace;
 use super::namespace::make;
 use super::start::{kill, reap, vfork};
 use super::{Net, SandboxPolicy, mounts};
@@ -36,7 +37,7 @@ pub(super) struct Namespaces {
     ipc: OwnedFd,
     net: Option<BorrowedFd<'static>>,
     /// The one in which haft's state is hidden.
-    mounts: Option<Arc<OwnedFd>>,
+    mounts: Option<MountNamespace>,
 }
 
 /// The namespace in which a user without privileges may make others.
@@ -120,7 +121,12 @@ impl Namespaces {
 
     /// Returns true if haft's state is hidden.
     pub(super) fn hide_state(&self) -> bool {
-        self.mounts.is_some()
+        self.mounts.as_ref().is_some_and(|it| it.hides_state)
+    }
+
+    /// Returns the mount namespace of programs without an image.
+    pub(super) fn mounts(&self) -> Option<&MountNamespace> {
+        self.mounts.as_ref()
     }
 
     /// Returns the mount namespace in which `image` is visible besides what the policy grants; `None` if
@@ -129,7 +135,7 @@ impl Namespaces {
         &self,
         policy: &SandboxPolicy,
         image: &GrantedPath,
-    ) -> Option<Arc<OwnedFd>> {
+    ) -> Option<MountNamespace> {
         self.mounts.as_ref()?;
         mounts::namespace(policy, Some(image), self.user)
     }
@@ -144,13 +150,13 @@ impl Namespaces {
     }
 
     /// Returns what a process enters, in this order. `mounts` replaces the mount namespace.
-    pub(super) fn entrances<'a>(&'a self, mounts: Option<&'a Arc<OwnedFd>>) -> Entrances<'a> {
+    pub(super) fn entrances<'a>(&'a self, mounts: Option<&'a MountNamespace>) -> Entrances<'a> {
         let mounts = mounts.or(self.mounts.as_ref());
         Entrances([
             self.user.map(|user| (CloneFlags::CLONE_NEWUSER, user)),
             Some((CloneFlags::CLONE_NEWIPC, self.ipc.as_fd())),
             self.net.map(|net| (CloneFlags::CLONE_NEWNET, net)),
-            mounts.map(|mounts| (CloneFlags::CLONE_NEWNS, mounts.as_fd())),
+            mounts.map(|mounts| (CloneFlags::CLONE_NEWNS, mounts.descriptor.as_fd())),
         ])
     }
 }
