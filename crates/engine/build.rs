@@ -411,6 +411,18 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[
     op_inspector_dispatch(this.#connection, haftMessage);",
     ),
     (
+        // A sandbox shows no interfaces, and `detect-libc`, which many packages use, asks for none.
+        "ext:deno_node/internal/process/report.ts",
+        "      networkInterfaces: os.networkInterfaces(),",
+        "      networkInterfaces: report.excludeNetwork ? undefined : (() => {
+        try {
+          return os.networkInterfaces();
+        } catch {
+          return [];
+        }
+      })(),",
+    ),
+    (
         // WASI opens the files in these folders without Deno's file system and its permissions.
         "ext:deno_node/wasi.ts",
         "        const realPathString = String(realPath);",

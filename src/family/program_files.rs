@@ -181,24 +181,24 @@ impl ProgramFiles<'_> {
         let below_home = GIT_FILES.into_iter().chain(INSTALLED);
         let below_home = below_home.map(|name| self.home.join(name));
         let bounds = OnceCell::new();
-        let on_path: Vec<PathBuf> = on_path.collect();
-        let absolute = on_path.iter().filter(|folder| folder.is_absolute());
-        let programs = absolute.flat_map(|folder| self.folders_of_programs(folder, &bounds));
-        let programs: BTreeSet<PathBuf> = programs.collect();
+        let searched: Vec<PathBuf> = on_path.collect();
+        let absolute = searched.iter().filter(|folder| folder.is_absolute());
+        let folders = absolute.flat_map(|folder| self.folders_of_programs(folder, &bounds));
+        let programs: BTreeSet<PathBuf> = folders.collect();
         let mut installed = Vec::new();
         for folder in &programs {
             installed.extend(self.files_of(folder, &mut named));
         }
-        let files = installed.into_iter().chain(on_path.iter().cloned());
-        let files = files.chain(named.iter().map(|(folder, _)| folder.clone()));
+        let files = installed.into_iter().chain(searched.iter().cloned());
         let files = files
+            .chain(named.iter().map(|(folder, _)| folder.clone()))
             .chain(below_home)
             .chain([PathBuf::from("/etc/gitconfig")]);
         let credentials = credential_files::find(self.home, &named);
-        let granted = files.filter_map(|file| self.resolve(&file, &bounds));
-        let granted: BTreeSet<GrantedPath> = granted.collect();
-        let granted = granted.into_iter();
+        let resolved = files.filter_map(|file| self.resolve(&file, &bounds));
+        let granted: BTreeSet<GrantedPath> = resolved.collect();
         granted
+            .into_iter()
             .flat_map(|file| file.without(&credentials))
             .collect()
     }
@@ -212,11 +212,11 @@ impl ProgramFiles<'_> {
             return Vec::new();
         }
         let entries = std::fs::read_dir(real.as_path()).into_iter().flatten();
-        let entries = entries.take(MAX_ENTRIES).flatten();
-        let links = entries.filter(|entry| entry.file_type().is_ok_and(|it| it.is_symlink()));
+        let first = entries.take(MAX_ENTRIES).flatten();
+        let links = first.filter(|entry| entry.file_type().is_ok_and(|it| it.is_symlink()));
         let targets = links.filter_map(|link| self.resolve(&link.path(), bounds));
-        let linked = targets.filter_map(|it| it.as_path().parent().map(Path::to_owned));
-        let linked = linked.filter(|folder| !sandbox::is_system_file(folder));
+        let folders = targets.filter_map(|it| it.as_path().parent().map(Path::to_owned));
+        let linked = folders.filter(|folder| !sandbox::is_system_file(folder));
         linked.chain([real.as_path().to_owned()]).collect()
     }
 

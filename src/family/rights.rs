@@ -448,9 +448,9 @@ impl Sandboxes {
         let files = self.program_files.get_or_init(files);
         // Equal policies share a sandbox, so what is granted already is not added. That includes
         // what lies in a folder that the tool may write.
-        let further = own.iter().chain(files);
-        let further = further.filter(|file| !policy.grants_reading(file.as_path()));
-        let further: Vec<GrantedPath> = further.cloned().collect();
+        let is_further = |file: &&GrantedPath| !policy.grants_reading(file.as_path());
+        let further = own.iter().chain(files).filter(is_further).cloned();
+        let further: Vec<GrantedPath> = further.collect();
         policy.read.extend(further);
         policy
     }
@@ -699,15 +699,15 @@ pub(crate) fn unreadable_interpreters(config: &Config, candidate: &Candidate) ->
     };
     let project = grants::real(&config.cwd);
     let named = interpreters(&candidate.resolved).into_iter();
-    let named = named.filter_map(|program| program.canonicalize().ok());
-    let mut named: Vec<PathBuf> = named
+    let mut programs: Vec<PathBuf> = named
+        .filter_map(|program| program.canonicalize().ok())
         .filter(|real| !sandbox::is_system_file(real) && !real.starts_with(&project))
         .collect();
-    if !named.is_empty() {
+    if !programs.is_empty() {
         let readable = files.find();
-        named.retain(|real| !readable.iter().any(|path| path.contains(real)));
+        programs.retain(|real| !readable.iter().any(|path| path.contains(real)));
     }
-    named
+    programs
 }
 
 /// Returns the interpreter line after `#!`, if the file begins with it.

@@ -155,7 +155,10 @@ impl Host {
             let (record, trace) = (entry.call.clone(), entry.trace());
             let span = entry.span().or_else(|| host.caller_span()).cloned();
             let cancellation = record.cancellation();
-            let marks = (trace.clone(), span.clone());
+            let marks = CallMarks {
+                trace: trace.clone(),
+                span: span.clone(),
+            };
             let running = host.run(call, tool, timeout, cancellation, events, marks);
             // Pinned first, so that wrapping it moves a pointer and not the whole future.
             let running = pin!(traced(trace, span, running));
@@ -179,7 +182,7 @@ impl Host {
         timeout: Option<Duration>,
         cancellation: &Cancellation,
         events: queue::Sender<Event>,
-        (trace, span): (Option<Arc<CallTrace>>, Option<TraceContext>),
+        marks: CallMarks,
     ) -> Result<Outcome, Error> {
         // Boxed, because most calls do not need the room of this future.
         let tool = match tool {
@@ -202,7 +205,6 @@ impl Host {
                 Err(not_queued(&call.tool))
             }
             Ok(tool) => {
-                let marks = (trace, span);
                 self.run_found(call, tool, timeout, cancellation, events, marks)
                     .await
             }
@@ -222,11 +224,11 @@ impl Host {
         timeout: Option<Duration>,
         cancellation: &Cancellation,
         events: queue::Sender<Event>,
-        (trace, span): (Option<Arc<CallTrace>>, Option<TraceContext>),
+        marks: CallMarks,
     ) -> Result<Outcome, Error> {
         let mut is_first = true;
         loop {
-            if let Some(trace) = &trace {
+            if let Some(trace) = &marks.trace {
                 let bounds = tool.runner.bounds();
                 trace.runs(&tool.tool, self.grant_of(&tool.tool), bounds);
             }
@@ -237,9 +239,9 @@ impl Host {
             let again = is_repeatable.then(|| call.clone());
             let terms = CallPolicy {
                 scope: self.options.scope.clone(),
-                trace: trace.clone(),
+                trace: marks.trace.clone(),
                 recording: self.options.recording.clone(),
-                span: span.clone(),
+                span: marks.span.clone(),
                 timeout: timeout.or_else(|| self.usual_timeout(&tool)),
                 cancellation: cancellation.clone(),
                 policy: self.approval_policy(),
@@ -308,6 +310,12 @@ impl Host {
         }
         self.inner.grant.lock().clone()
     }
+}
+
+/// Record and span of a call.
+struct CallMarks {
+    trace: Option<Arc<CallTrace>>,
+    span: Option<TraceContext>,
 }
 
 /// Adds to a result that the user has granted an access which the call could not use.

@@ -20,7 +20,8 @@ pub(crate) use judge::{Doubted, Judged, look};
 pub use outward_links::{OutwardLink, OutwardLinks};
 pub(crate) use placeholder::untrusted;
 pub use review::{
-    ConfigKey, PackageUse, Review, Reviewed, ReviewedProfile, ReviewedSettings, ServerHost, State,
+    ConfigKey, LackingRights, PackageUse, Review, Reviewed, ReviewedProfile, ReviewedSettings,
+    ServerHost, State,
 };
 pub(crate) use rights::{FoundRights, RightsPlace, rights_of};
 

@@ -16,7 +16,8 @@ use haft_discover::Candidate;
 use haft_engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
 use haft_tool::{
     AccessTarget, Error, ErrorKind, Family, Isolation, LeftOutPath, PermissionKind,
-    PermissionProfile, PermissionRequest, Problem, ProfileSource, ToolRights, since_1970,
+    PermissionProfile, PermissionRequest, Problem, ProfileSource, RequestedAccess, ToolRights,
+    since_1970,
 };
 
 /// The tools and settings of a project, gathered without running any of it.
@@ -69,18 +70,25 @@ pub struct Reviewed {
     pub requests: Vec<PermissionRequest>,
     /// Programs and addresses that it starts or contacts, if its file says so: a line for each MCP server.
     pub servers: Vec<String>,
-    /// Hosts that its MCP servers are reached at and that nothing grants yet.
-    pub hosts: Vec<ServerHost>,
-    /// Accesses that it asks for and that nothing grants; an empty text is everything of the kind.
-    pub refused: Vec<(PermissionKind, String)>,
-    /// Programs that its first line names and that its sandbox does not let it read.
-    pub interpreters: Vec<PathBuf>,
+    /// What it lacks with its profile.
+    pub lacking: LackingRights,
     /// Entries of its requests, and of what grants it anything, that grant nothing.
     pub left_out: Vec<LeftOutPath>,
     /// The profile that it will have; `None` for a test.
     pub profile: Option<ReviewedProfile>,
     /// Comparison with the grant.
     pub state: State,
+}
+
+/// Rights that a tool lacks.
+#[derive(Default)]
+pub struct LackingRights {
+    /// Accesses that it asks for and that nothing grants.
+    pub refused: Vec<RequestedAccess>,
+    /// Programs that its first line names and that its sandbox does not let it read.
+    pub interpreters: Vec<PathBuf>,
+    /// Hosts that its MCP servers are reached at and that nothing grants yet.
+    pub hosts: Vec<ServerHost>,
 }
 
 /// Host that an MCP server of the project is reached at. Trust grants it to the server.
@@ -178,51 +186,10 @@ impl Review {
                 .and_then(|grant| grant.files_of(&entry, &candidate));
             let tool = reviewed((&names, &grapher), &candidate, &graph, state(was, &files));
             let profile = profile(&resolver, &candidate, grant.profile.as_deref());
-            // What the user permitted counts, too.
-            let permitted = |name: &str| {
-                let rights = rights_reader.of(&candidate, name).ok()?;
-                Some(rights.rights.permissions)
-            };
-            let hosts = match candidate.source.family {
-                Family::Mcp => mcp::declared_hosts(config, &candidate).into_iter(),
-                _ => Vec::new().into_iter(),
-            };
-            let net = &profile.rights.permissions;
-            let hosts = hosts.filter(|(server, host)| {
-                !net.grants(PermissionKind::Net, host)
-                    && !permitted(server).is_some_and(|it| it.grants(PermissionKind::Net, host))
-            });
-            let hosts = hosts.map(|(server, host)| ServerHost {
-                subject: subject_of(&candidate, &server),
-                server,
-                host,
-            });
-            let hosts = hosts.collect();
-            let requested = tool.requests.iter().flat_map(|it| it.accesses());
-            let requested: Vec<(PermissionKind, String)> = requested.collect();
-            let permissions = [
-                Some(profile.rights.permissions.clone()),
-                (!requested.is_empty())
-                    .then(|| permitted(&candidate.key))
-                    .flatten(),
-            ];
-            let is_granted = |(kind, what): &(PermissionKind, String)| {
-                let mut permissions = permissions.iter().flatten();
-                permissions.any(|it| match what.as_str() {
-                    "" => !it.of(*kind).is_bounded(),
-                    what => grants(config, it, *kind, what),
-                })
-            };
-            let refused = requested.into_iter().filter(|access| !is_granted(access));
-            let refused = refused.collect();
-            let interpreters = match profile.rights.isolation {
-                Isolation::Sandbox => family::unreadable_interpreters(config, &candidate),
-                _ => Vec::new(),
-            };
+            let lacking =
+                lacking_rights(config, &rights_reader, &candidate, &profile, &tool.requests);
             tools.push(Reviewed {
-                refused,
-                interpreters,
-                hosts,
+                lacking,
                 left_out: left_out(config, &resolver, &profile, &tool.requests),
                 profile: Some(profile),
                 servers: match candidate.source.family {
@@ -409,7 +376,7 @@ impl Review {
     /// # Errors
     /// When the grant cannot be stored.
     pub fn grant(&self) -> Result<(), Error> {
-        for host in self.tools.iter().flat_map(|tool| &tool.hosts) {
+        for host in self.tools.iter().flat_map(|tool| &tool.lacking.hosts) {
             let before = self.permits.read(&host.subject).map_err(|error| {
                 let problem = self.permits.problem(&host.subject, &error);
                 Error::new(ErrorKind::Load, problem.message)
@@ -531,9 +498,7 @@ fn reviewed_files(
         openings: openings.collect(),
         requests: graph.requests.clone(),
         servers: Vec::new(),
-        hosts: Vec::new(),
-        refused: Vec::new(),
-        interpreters: Vec::new(),
+        lacking: LackingRights::default(),
         left_out: Vec::new(),
         profile: None,
         state,
@@ -557,19 +522,60 @@ fn profile(
     }
 }
 
-/// Returns true if an entry of a request is granted.
-fn grants(config: &Config, granted: &PermissionProfile, kind: PermissionKind, entry: &str) -> bool {
-    let anchored = if kind.has_paths() {
-        config.anchored(entry)
-    } else {
-        entry.to_owned()
+/// Returns what a tool lacks with its profile and with what the user permitted it.
+fn lacking_rights(
+    config: &Config,
+    reader: &RightsReader<'_>,
+    candidate: &Candidate,
+    profile: &ReviewedProfile,
+    requests: &[PermissionRequest],
+) -> LackingRights {
+    let of_profile = &profile.rights.permissions;
+    let permitted = |name: &str| Some(reader.of(candidate, name).ok()?.rights.permissions);
+    let hosts = match candidate.source.family {
+        Family::Mcp => mcp::declared_hosts(config, candidate),
+        _ => Vec::new(),
     };
+    let lacks_host = |host: &ServerHost| {
+        let is_granted =
+            |granted: &PermissionProfile| granted.grants(PermissionKind::Net, &host.host);
+        !is_granted(of_profile) && !permitted(&host.server).is_some_and(|it| is_granted(&it))
+    };
+    let of_server = |(server, host): (String, String)| ServerHost {
+        subject: subject_of(candidate, &server),
+        server,
+        host,
+    };
+    let is_granted = |access: &RequestedAccess| {
+        grants(config, of_profile, access)
+            || permitted(&candidate.key).is_some_and(|it| grants(config, &it, access))
+    };
+    let requested = requests.iter().flat_map(PermissionRequest::accesses);
+    LackingRights {
+        refused: requested.filter(|access| !is_granted(access)).collect(),
+        interpreters: match profile.rights.isolation {
+            Isolation::Sandbox => family::unreadable_interpreters(config, candidate),
+            Isolation::Process => Vec::new(),
+        },
+        hosts: hosts
+            .into_iter()
+            .map(of_server)
+            .filter(lacks_host)
+            .collect(),
+    }
+}
+
+/// Returns true if an access that a tool asks for is granted.
+fn grants(config: &Config, granted: &PermissionProfile, access: &RequestedAccess) -> bool {
+    let RequestedAccess { kind, what } = access;
     match kind {
+        kind if what.is_empty() => !granted.of(*kind).is_bounded(),
         PermissionKind::Net => {
-            let target = AccessTarget::AnyPort(entry);
-            granted.grants(kind, entry) || granted.decide(kind, target).is_granted()
+            let target = AccessTarget::AnyPort(what);
+            granted.grants(*kind, what) || granted.decide(*kind, target).is_granted()
         }
-        _ => granted.grants(kind, &anchored),
+        kind if kind.has_paths() => granted.grants(*kind, &config.anchored(what)),
+        kind => granted.grants(*kind, what),
     }
 }
 

@@ -68,6 +68,12 @@ impl Project {
 #[case::linked_package("import { v } from 'lib';", "v", "lib+c")]
 #[case::linked_commonjs("const v = require('old');", "v", "old+c")]
 #[case::pnpm("import d from 'p';", "d", "p+q")]
+#[case::data_of_a_package("import d from 'data';", "d", "its data")]
+#[case::libc(
+    "process.report.excludeNetwork = true;",
+    "typeof process.report.getReport().header.glibcVersionRuntime",
+    "string"
+)]
 #[case::beside("import { h } from '../../../shared/h';", "h", "shared")]
 #[case::required_beside("const { h } = require('../../../shared/old');", "h", "shared old")]
 #[case::required_folder(
@@ -102,6 +108,12 @@ fn a_module_reads_its_own_files_in_a_monorepo(
         "module.exports = 'a+' + require('b')",
     );
     package("node_modules/b", "b", "module.exports = 'b'");
+    package(
+        "node_modules/data",
+        "data",
+        "module.exports = require('fs').readFileSync(__dirname + '/data.txt', 'utf8')",
+    );
+    project.write("repo/node_modules/data/data.txt", "its data");
     package("packages/lib/node_modules/c", "c", "module.exports = 'c'");
     package(
         "packages/old",

@@ -303,7 +303,7 @@ async fn a_program_without_the_hook_is_shown_the_line() {
 }
 
 /// A tool that is no module.
-const SAID: &str = "name: said\ndescription: Says it\nbash: echo started\ntags: [read]\n";
+const SAID: &str = "name: said\ndescription: Says it\nbash: echo started\ntags: [read]\nparameters: {how: {type: string, description: How}}\n";
 
 /// Returns the numbers of the children of this process.
 fn children_now() -> Vec<String> {

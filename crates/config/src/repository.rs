@@ -20,8 +20,8 @@ pub(crate) fn files_outside(project: &Path, home: &Path) -> Vec<PathBuf> {
     let Ok(project) = project.canonicalize() else {
         return Vec::new();
     };
-    let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
-    let within = |folder: &&Path| !home.starts_with(folder) || **folder == *project;
+    let real_home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+    let within = |folder: &&Path| !real_home.starts_with(folder) || **folder == *project;
     let mut folders = project.ancestors().take_while(within);
     let found = folders.find_map(|folder| Some((folder, repository(folder)?)));
     let Some((root, own)) = found else {
@@ -29,8 +29,8 @@ pub(crate) fn files_outside(project: &Path, home: &Path) -> Vec<PathBuf> {
     };
     let modules = submodules(root).into_iter();
     let links = modules.chain([root.to_owned()]).map(|it| it.join(".git"));
-    let links = links.filter(|link| link.symlink_metadata().is_ok_and(|it| it.is_file()));
-    let files = links.chain([own]);
+    let is_file = |link: &PathBuf| link.symlink_metadata().is_ok_and(|it| it.is_file());
+    let files = links.filter(is_file).chain([own]);
     files.filter(|file| !file.starts_with(&project)).collect()
 }
 
@@ -87,13 +87,13 @@ fn linked(file: &Path, folder: &Path, prefix: &str) -> Option<PathBuf> {
 fn worktree(repository: &Path) -> Option<PathBuf> {
     let config = text_of(&repository.join("config"))?;
     let lines = config.lines().map(str::trim);
-    let mut core = lines.skip_while(|line| *line != "[core]").skip(1);
-    let value = core.by_ref().take_while(|line| !line.starts_with('['));
-    let value = value.into_iter().find_map(|line| {
+    let core = lines.skip_while(|line| *line != "[core]").skip(1);
+    let mut keys = core.take_while(|line| !line.starts_with('['));
+    let named = keys.find_map(|line| {
         let (key, value) = line.split_once('=')?;
         (key.trim() == "worktree").then(|| value.trim().trim_matches('"').to_owned())
     });
-    repository.join(value?).canonicalize().ok()
+    repository.join(named?).canonicalize().ok()
 }
 
 fn text_of(file: &Path) -> Option<String> {

@@ -83,7 +83,9 @@ pub use problem::{Problem, Severity};
 pub use recording::{CallRecording, OpenQuestion, Recorded, RecordedEvent, ServedTool};
 pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
 pub use replay::{Replay, ReplayAnswer, ReplayChannel};
-pub use request::{PermissionRequest, RequestedKinds, access_of_text, requested_kinds};
+pub use request::{
+    PermissionRequest, RequestedAccess, RequestedKinds, access_of_text, requested_kinds,
+};
 pub use run_approval::ask_user_for_run;
 pub use runner::{CallCtx, Gate, McpClient, Runner, Test};
 pub use scan::ScanState;

@@ -791,10 +791,10 @@ pub fn with_tool_name(hint: &str, tool: &str) -> String {
         format!("haft permit {TOOL_PLACEHOLDER} "),
         format!("grants it to the tool {TOOL_PLACEHOLDER}"),
     );
-    let named = hint.replacen(&command, &format!("haft permit {tool} "), 1);
     let alone = format!("haft permit {TOOL_PLACEHOLDER}`");
-    let named = named.replacen(&alone, &format!("haft permit {tool}`"), 1);
-    named.replacen(&sentence, &format!("grants it to the tool {tool}"), 1)
+    let named = hint.replacen(&command, &format!("haft permit {tool} "), 1);
+    let all = named.replacen(&alone, &format!("haft permit {tool}`"), 1);
+    all.replacen(&sentence, &format!("grants it to the tool {tool}"), 1)
 }
 
 /// Returns the hint with the target of the command in place of [`TOOL_PLACEHOLDER`]: a file, or a

@@ -58,8 +58,27 @@ pub fn requested_kinds(value: &Value) -> Result<RequestedKinds, String> {
     Ok(kinds)
 }
 
+/// Access that a tool asks for or lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestedAccess {
+    /// Its kind.
+    pub kind: PermissionKind,
+    /// A path, a host or a name; everything of the kind if it is empty.
+    pub what: String,
+}
+
+/// Writes the access as `haft permit` takes it: `read=/data`.
+impl std::fmt::Display for RequestedAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.what.as_str() {
+            "" => self.kind.fmt(f),
+            what => write!(f, "{}={what}", self.kind),
+        }
+    }
+}
+
 /// Returns the access that a permission in CYCOD's words is about: `network:external:example.org`.
-pub fn access_of_text(text: &str) -> Option<(PermissionKind, &str)> {
+pub fn access_of_text(text: &str) -> Option<RequestedAccess> {
     let mut parts = text.splitn(3, ':');
     let kind = match (parts.next()?, parts.next()) {
         ("filesystem", Some("read")) => PermissionKind::Read,
@@ -67,7 +86,8 @@ pub fn access_of_text(text: &str) -> Option<(PermissionKind, &str)> {
         ("network", _) => PermissionKind::Net,
         _ => return None,
     };
-    Some((kind, parts.next().unwrap_or_default()))
+    let what = parts.next().unwrap_or_default().to_owned();
+    Some(RequestedAccess { kind, what })
 }
 
 impl PermissionRequest {
@@ -101,9 +121,8 @@ impl PermissionRequest {
         Some(problem)
     }
 
-    /// Returns the requested accesses: the kind, and what it is to. An empty text is everything of the
-    /// kind.
-    pub fn accesses(&self) -> Vec<(PermissionKind, String)> {
+    /// Returns the requested accesses.
+    pub fn accesses(&self) -> Vec<RequestedAccess> {
         let kinds = self.kinds.as_ref().into_iter().flatten();
         let by_kind = kinds.flat_map(|(kind, requested)| {
             let entries = match requested {
@@ -111,10 +130,11 @@ impl PermissionRequest {
                 Permission::All => vec![String::new()],
                 other => other.allowed().unwrap_or_default().to_vec(),
             };
-            entries.into_iter().map(|entry| (*kind, entry))
+            let kind = *kind;
+            let of_entry = move |what| RequestedAccess { kind, what };
+            entries.into_iter().map(of_entry)
         });
-        let texts = self.texts.iter().filter_map(|text| access_of_text(text));
-        let by_text = texts.map(|(kind, what)| (kind, what.to_owned()));
+        let by_text = self.texts.iter().filter_map(|text| access_of_text(text));
         by_kind.chain(by_text).collect()
     }
 

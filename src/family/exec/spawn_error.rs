@@ -27,9 +27,9 @@ pub(super) fn explain(error: &SpawnError, path: &Path) -> (String, Cow<'static, 
     | SpawnError::SandboxNotMade { .. } = error
     {
         // A script is refused where its interpreter is.
-        let interpreters = interpreters(path).into_iter();
-        let interpreters = interpreters.filter_map(|it| it.canonicalize().ok());
-        let interpreter = interpreters.into_iter().find(|it| !is_system_file(it));
+        let named = interpreters(path).into_iter();
+        let mut files = named.filter_map(|it| it.canonicalize().ok());
+        let interpreter = files.find(|it| !is_system_file(it));
         let hint = match interpreter {
             Some(file) => permit_command(PermissionKind::Read, &file.display().to_string()),
             None => "`haft permit NAME` shows what the tool may do".to_owned(),

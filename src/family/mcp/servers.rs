@@ -179,8 +179,8 @@ fn own_files(config: &Config, candidate: &Candidate, address: &ServerAddress) ->
     }
     let (folder, home) = (folder_of(config, cwd.as_deref()), real(&config.home));
     let words = std::iter::once(command).chain(args);
-    let files = words.filter(|word| word.contains('/'));
-    let files = files.filter_map(|word| folder.join(word).canonicalize().ok());
+    let paths = words.filter(|word| word.contains('/'));
+    let files = paths.filter_map(|word| folder.join(word).canonicalize().ok());
     let own = files.map(|file| {
         let above = file.ancestors().take_while(|it| !home.starts_with(it));
         let mut packages = above.filter(|it| MANIFESTS.iter().any(|name| it.join(name).is_file()));

@@ -23,7 +23,9 @@ use haft_process::LinkBounds;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text};
 use haft_tool::accesses::{self, Accesses, Proposal, Roots};
-use haft_tool::{Call, CallTrace, Error, ErrorKind, Family, TerminalText, Tier, terminal_text};
+use haft_tool::{
+    Call, CallTrace, Error, ErrorKind, Family, RequestedAccess, TerminalText, Tier, terminal_text,
+};
 
 /// Show what a tool may access, and grant it more or less
 #[derive(clap::Args)]
@@ -216,8 +218,7 @@ impl Args {
         if self.json {
             session.out.json(&view(&target))?;
         } else {
-            let page = page(&target, &config, session);
-            session.out.print(&page)?;
+            session.out.print(&page(&target, &config, session))?;
         }
         Ok(SUCCESS)
     }
@@ -237,8 +238,8 @@ impl Args {
             (Family::Mcp, Some(server)) => server,
             _ => &tool.name,
         };
-        let found = rights_of(config, &RightsPlace::File(&entry.resolved_path, name))?;
-        let found = found.ok_or_else(|| {
+        let place = RightsPlace::File(&entry.resolved_path, name);
+        let found = rights_of(config, &place)?.ok_or_else(|| {
             let text = format!("`{}` has no file of its own", self.name);
             let hint = "`permissions` of the configuration apply to it";
             Error::new(ErrorKind::Usage, text).with_hint(hint)
@@ -420,25 +421,23 @@ fn allow(
 /// Returns the rights of the MCP server or the file that a name means; `None` if it means a tool.
 fn server_or_file(config: &Config, name: &str) -> Result<Option<FoundRights>, Error> {
     if let Some(server) = name.strip_prefix("mcp:") {
-        let found = rights_of(config, &RightsPlace::Server(server))?;
-        let found = found.ok_or_else(|| {
+        let found = rights_of(config, &RightsPlace::Server(server))?.ok_or_else(|| {
             let text = format!("there is no MCP server `{server}`");
             let hint = "`haft mcp list` shows all of them";
             Error::new(ErrorKind::NoSuchTool, text).with_hint(hint)
         })?;
         return Ok(Some(found));
     }
-    let file = config.cwd.join(name);
-    if !name.contains('/') && !file.is_file() {
+    let named = config.cwd.join(name);
+    if !name.contains('/') && !named.is_file() {
         return Ok(None);
     }
-    let file = file.canonicalize().map_err(|error| {
+    let file = named.canonicalize().map_err(|error| {
         let text = format!("{name}: {}", paths::plain(&error));
         Error::new(ErrorKind::Usage, text)
     })?;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    let found = rights_of(config, &RightsPlace::File(&file, &stem))?;
-    let found = found.ok_or_else(|| {
+    let found = rights_of(config, &RightsPlace::File(&file, &stem))?.ok_or_else(|| {
         let text = format!("{name} is not a file with tools that haft finds");
         let hint = "`haft doctor` shows where haft looks for tools";
         Error::new(ErrorKind::Usage, text).with_hint(hint)
@@ -446,21 +445,21 @@ fn server_or_file(config: &Config, name: &str) -> Result<Option<FoundRights>, Er
     Ok(Some(found))
 }
 
-/// Grants a file or an MCP server accesses; an empty text is everything of the kind.
+/// Grants a file or an MCP server accesses.
 ///
 /// # Errors
 /// If there is no such file or server, or the grant cannot be stored.
 pub(super) fn grant_accesses(
     config: &Config,
     target: &str,
-    accesses: &[(PermissionKind, String)],
+    accesses: &[RequestedAccess],
 ) -> Result<(), Error> {
-    let found = server_or_file(config, target)?;
-    let found = found.ok_or_else(|| Error::new(ErrorKind::NoSuchTool, target.to_owned()))?;
+    let found = server_or_file(config, target)?
+        .ok_or_else(|| Error::new(ErrorKind::NoSuchTool, target.to_owned()))?;
     let before = found.rights.permit.as_ref();
     let mut permit = Permit::renewed(&found.subject, before)?;
     let links = config.link_bounds();
-    for (kind, what) in accesses {
+    for RequestedAccess { kind, what } in accesses {
         let wish = Wish {
             kind: *kind,
             entry: (!what.is_empty()).then(|| what.clone()),
@@ -490,8 +489,8 @@ impl PermitTarget {
     /// Returns the tier up to which calls of the tool run without a question, because of an answer.
     fn approved(&self) -> Option<Tier> {
         let permit = self.rights.permit.as_ref();
-        let permit = permit.filter(|permit| permit.is_current());
-        permit?.approved.get(&self.shown).copied()
+        let current = permit.filter(|permit| permit.is_current());
+        current?.approved.get(&self.shown).copied()
     }
 }
 
@@ -572,8 +571,13 @@ fn summary(name: &str, proposal: &Proposal, home: &Path) -> TerminalText {
 /// Returns the command that grants what is proposed.
 fn command(name: &str, proposal: &Proposal) -> String {
     let entries = proposal.entries.iter();
-    let entries = entries.flat_map(|(kind, all)| all.iter().map(|it| (*kind, it.clone())));
-    permit_command_of(name, &entries.collect::<Vec<_>>())
+    let accesses = entries.flat_map(|(kind, all)| {
+        all.iter().map(|entry| RequestedAccess {
+            kind: *kind,
+            what: entry.clone(),
+        })
+    });
+    permit_command_of(name, &accesses.collect::<Vec<_>>())
 }
 
 fn sources(permissions: &PermissionProfile, kind: PermissionKind) -> Vec<String> {

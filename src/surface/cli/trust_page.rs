@@ -16,8 +16,8 @@ use crate::trust::{
 use haft_render::style::Ink;
 use haft_render::{text, units};
 use haft_tool::{
-    Isolation, Permission, PermissionKind, PermissionRequest, TerminalText, shell_word,
-    terminal_text,
+    Isolation, Permission, PermissionKind, PermissionRequest, RequestedAccess, TerminalText,
+    shell_word, terminal_text,
 };
 
 /// Renders the page. Every line has a line break.
@@ -263,11 +263,14 @@ impl<'a> From<&'a Reviewed> for ToolView<'a> {
                 .map(|left_out| left_out.problem().message)
                 .collect(),
             servers: &tool.servers,
-            hosts: (tool.hosts.iter())
+            hosts: (tool.lacking.hosts.iter())
                 .map(|it| format!("{} {}", it.server, it.host))
                 .collect(),
-            refused: (tool.refused.iter())
-                .map(|(kind, what)| entry(*kind, what))
+            refused: tool
+                .lacking
+                .refused
+                .iter()
+                .map(ToString::to_string)
                 .collect(),
             profile: tool.profile.as_ref().map(|profile| &*profile.source.name),
             isolation: tool
@@ -278,21 +281,13 @@ impl<'a> From<&'a Reviewed> for ToolView<'a> {
     }
 }
 
-/// Returns the access as `haft permit` takes it.
-pub(super) fn entry(kind: PermissionKind, what: &str) -> String {
-    match what {
-        "" => kind.to_string(),
-        what => format!("{kind}={what}"),
-    }
-}
-
 /// Returns the command that grants the target accesses.
-pub(super) fn permit_command_of(target: &str, accesses: &[(PermissionKind, String)]) -> String {
-    let allowed = accesses.iter().map(|(kind, what)| {
-        let entry = shell_word(&entry(*kind, what));
-        format!(" --allow {entry}")
+pub(super) fn permit_command_of(target: &str, accesses: &[RequestedAccess]) -> String {
+    let options = accesses.iter().map(|access| {
+        let word = shell_word(&access.to_string());
+        format!(" --allow {word}")
     });
-    let allowed: String = allowed.collect();
+    let allowed: String = options.collect();
     format!("haft permit {}{allowed}", shell_word(target))
 }
 
@@ -368,20 +363,28 @@ impl Page<'_> {
         for request in &tool.requests {
             lines.push(&self.request(tool, request));
         }
-        if !tool.refused.is_empty() {
+        if !tool.lacking.refused.is_empty() {
             let word = self.ink.warning("refused by default");
-            let refused = tool.refused.iter().map(|(kind, what)| entry(*kind, what));
-            let refused: Vec<String> = refused.collect();
-            let command = permit_command_of(&tool.path.display().to_string(), &tool.refused);
+            let refused: Vec<String> = tool
+                .lacking
+                .refused
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            let command =
+                permit_command_of(&tool.path.display().to_string(), &tool.lacking.refused);
             lines.push(&terminal_text!(
                 "  {word}: {}; `{command}` grants it\n",
                 refused.join(", ")
             ));
         }
-        for interpreter in &tool.interpreters {
+        for interpreter in &tool.lacking.interpreters {
             let word = self.ink.warning("refused by default");
-            let refused = [(PermissionKind::Read, interpreter.display().to_string())];
-            let command = permit_command_of(&tool.path.display().to_string(), &refused);
+            let refused = RequestedAccess {
+                kind: PermissionKind::Read,
+                what: interpreter.display().to_string(),
+            };
+            let command = permit_command_of(&tool.path.display().to_string(), &[refused]);
             lines.push(&terminal_text!(
                 "  {word}: its interpreter `{}`; `{command}` grants it\n",
                 interpreter.display()
@@ -395,7 +398,7 @@ impl Page<'_> {
         for server in &tool.servers {
             lines.push(&terminal_text!("  MCP server {server}\n"));
         }
-        for ServerHost { server, host, .. } in &tool.hosts {
+        for ServerHost { server, host, .. } in &tool.lacking.hosts {
             lines.push(&terminal_text!(
                 "  with your trust, the server `{server}` may connect to `{host}`\n"
             ));

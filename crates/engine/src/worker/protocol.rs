@@ -11,10 +11,10 @@ use crate::load_inputs::LoadTrace;
 use crate::messages::{Answer, Ask, Withdrawn};
 use crate::telemetry::{self, RelayedSpan};
 use crate::verify::Verifier;
-use crate::{EngineOptions, IsolateKey, Programs, ProjectOptions, ToolLog};
+use crate::{CodePaths, EngineOptions, IsolateKey, Programs, ProjectOptions, ToolLog};
 use haft_tool::{
-    CodeFromData, Debugging, Isolation, LogLevel, PermissionKind, PermissionProfile, Replay,
-    ReplayChannel, Tier, ToolRights, TrustDomain, VerifiedFiles,
+    CodeFromData, Debugging, Isolation, LogLevel, Permission, PermissionKind, PermissionProfile,
+    Replay, ReplayChannel, Tier, ToolRights, TrustDomain, VerifiedFiles,
 };
 
 /// First message on the main socket to the worker: what it is for.
@@ -395,6 +395,32 @@ const DOMAINS: [TrustDomain; 3] = [
     TrustDomain::Project,
 ];
 
+/// Lets modules read the packages that they load: a package reads its own data. The sandbox grants
+/// them, too.
+fn add_packages(read: &mut Permission, code: &CodePaths) {
+    let (Permission::List(allow)
+    | Permission::Except {
+        allow: Some(allow), ..
+    }) = read
+    else {
+        return;
+    };
+    let above = code.folder.ancestors().filter_map(|folder| {
+        // A link of the project's author could lead anywhere.
+        let packages = folder.join("node_modules").canonicalize().ok()?;
+        packages.starts_with(folder).then_some(packages)
+    });
+    let is_package = |path: &&PathBuf| path.iter().any(|part| part == "node_modules");
+    let trusted = code.trusted.iter().filter(is_package);
+    for packages in above.chain(trusted.cloned()) {
+        if let Some(packages) = packages.to_str()
+            && !allow.iter().any(|entry| entry == packages)
+        {
+            allow.push(packages.to_owned());
+        }
+    }
+}
+
 impl BootSettings {
     /// Returns the settings for an isolate with this key. `tmp` is its private folder, and `files` are
     /// loaded soon.
@@ -404,7 +430,10 @@ impl BootSettings {
         tmp: Option<&Path>,
         files: Vec<PathBuf>,
     ) -> BootSettings {
-        let permissions = PermissionProfile::clone(&key.permissions);
+        let mut permissions = PermissionProfile::clone(&key.permissions);
+        if let Some(code) = &key.code {
+            add_packages(&mut permissions.read, code);
+        }
         let permissions = match tmp {
             Some(tmp) => permissions.with_tmpdir(tmp),
             None => permissions,

@@ -141,8 +141,11 @@ fn withheld_variables(
     means: &LoadContext<'_>,
     confinement: &Confinement,
 ) -> Option<Problem> {
-    let names = means.config.custom_tools.env_whitelist.iter();
+    // The listing of an untrusted project grants none on purpose.
+    let names =
+        (!means.config.is_untrusted_listing).then_some(&means.config.custom_tools.env_whitelist)?;
     let withheld: Vec<&str> = names
+        .iter()
         .filter(|name| haft_process::inherited(name).is_some())
         .filter(|name| !confinement.permissions.grants(PermissionKind::Env, name))
         .map(String::as_str)

@@ -10,7 +10,7 @@ use super::super::definition::{Isolation, Privilege, Security};
 use crate::family::rights::denied;
 use haft_config::{PermissionProfile, paths};
 use haft_process::{GrantedPath, Limits, LinkBounds, Spawn, Wrapper};
-use haft_tool::{AccessTarget, PermissionKind, access_of_text};
+use haft_tool::{AccessTarget, PermissionKind, RequestedAccess, access_of_text};
 
 /// The programs that run containers, the one without a server first.
 pub(crate) const CONTAINER_PROGRAMS: [&str; 2] = ["podman", "docker"];
@@ -24,18 +24,18 @@ pub(crate) fn not_granted<'a>(
 ) -> Option<(&'a str, Option<String>)> {
     permissions.iter().find_map(|permission| {
         let access = access_of_text(permission);
-        let is_granted = match access {
-            Some((PermissionKind::Net, host)) => {
-                let host = AccessTarget::AnyPort(host);
-                profile.decide(PermissionKind::Net, host).is_granted()
+        let is_granted = match &access {
+            Some(RequestedAccess { kind, what }) if *kind == PermissionKind::Net => {
+                let host = AccessTarget::AnyPort(what);
+                profile.decide(*kind, host).is_granted()
             }
-            Some((kind, path)) => grants_path(profile, kind, path, cwd),
+            Some(RequestedAccess { kind, what }) => grants_path(profile, *kind, what, cwd),
             // A permission that the host has no name for is granted only by a host without
             // restrictions.
             None => profile.grants_defaults(),
         };
-        let hint = access.map(|(kind, what)| {
-            let refusal = denied(&profile.refusal(kind, what));
+        let hint = access.map(|RequestedAccess { kind, what }| {
+            let refusal = denied(&profile.refusal(kind, &what));
             refusal.hint().unwrap_or_default().to_owned()
         });
         (!is_granted).then_some((permission.as_str(), hint))

@@ -10,13 +10,14 @@ use super::super::confirm::{can_ask, confirm};
 use super::super::context::CommandContext;
 use super::super::exit::{FAILURE, Failure, SUCCESS};
 use super::super::permit::grant_accesses;
-use super::super::trust_page::{entry, permit_command_of};
+use super::super::trust_page::permit_command_of;
 use crate::registry::Catalog;
 use crate::trust::Review;
 use haft_config::Config;
 use haft_render::{problem, text, units};
 use haft_tool::{
-    Error, ErrorKind, PermissionKind, Problem, TRUST_HINT, TerminalText, terminal_text,
+    Error, ErrorKind, PermissionKind, Problem, RequestedAccess, TRUST_HINT, TerminalText,
+    terminal_text,
 };
 
 /// Limit of the loads in a row: a module that lacks more is better given a profile of its own.
@@ -27,7 +28,7 @@ const MAX_LOADS: usize = 16;
 struct LackingTool {
     /// The target of `haft permit`.
     target: String,
-    accesses: Vec<(PermissionKind, String)>,
+    accesses: Vec<RequestedAccess>,
 }
 
 #[derive(Serialize)]
@@ -56,8 +57,9 @@ pub(super) async fn run(is_json: bool, session: &mut CommandContext<'_>) -> Resu
             session.out.json(&views)?;
             return Ok(code_of(&problems, &lacking));
         }
-        let page = page(&problems, &lacking, &review, session);
-        session.out.print(&page)?;
+        session
+            .out
+            .print(&page(&problems, &lacking, &review, session))?;
         if lacking.is_empty() || !can_ask() {
             return Ok(code_of(&problems, &lacking));
         }
@@ -88,8 +90,8 @@ fn problems_of<'a>(catalog: &'a Catalog, review: &Review) -> Vec<&'a Problem> {
     let is_of_project = |problem: &&Problem| {
         let path = problem.path.as_ref();
         path.is_some_and(|path| {
-            let path = path.strip_prefix(&review.project).unwrap_or(path);
-            review.tools.iter().any(|tool| tool.path.ends_with(path))
+            let below = path.strip_prefix(&review.project).unwrap_or(path);
+            review.tools.iter().any(|tool| tool.path.ends_with(below))
         })
     };
     catalog.problems.iter().filter(is_of_project).collect()
@@ -97,19 +99,21 @@ fn problems_of<'a>(catalog: &'a Catalog, review: &Review) -> Vec<&'a Problem> {
 
 /// Returns what the problems and the requests of the tools say that they lack.
 fn lacking_tools(problems: &[&Problem], review: &Review, config: &Config) -> Vec<LackingTool> {
-    let by_problem = problems.iter().filter_map(|problem| {
-        let (target, kind, what) = permitted_by(problem.hint.as_deref()?)?;
-        Some((target, vec![(kind, what)]))
-    });
+    let by_problem = problems
+        .iter()
+        .filter_map(|problem| permitted_by(problem.hint.as_deref()?));
     let by_request = review.tools.iter().filter_map(|tool| {
         let path = review.project.join(&tool.path);
         let target = path.display().to_string();
-        (!tool.refused.is_empty()).then(|| (target, tool.refused.clone()))
+        (!tool.lacking.refused.is_empty()).then(|| LackingTool {
+            target,
+            accesses: tool.lacking.refused.clone(),
+        })
     });
     let mut lacking: Vec<LackingTool> = Vec::new();
-    for (target, accesses) in by_problem.chain(by_request) {
-        let place = lacking.iter().position(|tool| tool.target == target);
-        let place = place.unwrap_or_else(|| {
+    for LackingTool { target, accesses } in by_problem.chain(by_request) {
+        let known = lacking.iter().position(|tool| tool.target == target);
+        let place = known.unwrap_or_else(|| {
             let accesses = Vec::new();
             lacking.push(LackingTool { target, accesses });
             lacking.len() - 1
@@ -129,9 +133,8 @@ fn lacking_tools(problems: &[&Problem], review: &Review, config: &Config) -> Vec
     lacking
 }
 
-/// Returns the target, the kind and the access of the command in a hint: `haft permit TARGET --allow
-/// KIND=VALUE`.
-fn permitted_by(hint: &str) -> Option<(String, PermissionKind, String)> {
+/// Returns what the command in a hint grants: `haft permit TARGET --allow KIND=VALUE`.
+fn permitted_by(hint: &str) -> Option<LackingTool> {
     let (_, rest) = hint.split_once("`haft permit ")?;
     let (command, _) = rest.split_once("` grants it")?;
     let words = shlex::split(command)?;
@@ -139,15 +142,20 @@ fn permitted_by(hint: &str) -> Option<(String, PermissionKind, String)> {
         return None;
     };
     let (kind, what) = access.split_once('=').unwrap_or((access, ""));
-    let kind = PermissionKind::from_name(kind)?;
-    (option == "--allow").then(|| (target.clone(), kind, what.to_owned()))
+    let access = RequestedAccess {
+        kind: PermissionKind::from_name(kind)?,
+        what: what.to_owned(),
+    };
+    (option == "--allow").then(|| LackingTool {
+        target: target.clone(),
+        accesses: vec![access],
+    })
 }
 
 fn view(tool: &LackingTool) -> LackingView {
-    let accesses = tool.accesses.iter();
     LackingView {
         target: tool.target.clone(),
-        accesses: accesses.map(|(kind, what)| entry(*kind, what)).collect(),
+        accesses: tool.accesses.iter().map(ToString::to_string).collect(),
         command: permit_command_of(&tool.target, &tool.accesses),
     }
 }
@@ -177,14 +185,16 @@ fn page(
     }
     page.push(&terminal_text!("{project} lacks\n"));
     for tool in lacking {
-        for (kind, what) in &tool.accesses {
-            let access = entry(*kind, what);
+        for access in &tool.accesses {
             page.push(&terminal_text!("  {}: {access}\n", tool.target));
         }
     }
-    let commands = lacking.iter();
-    let commands = commands.map(|tool| permit_command_of(&tool.target, &tool.accesses));
-    let command = commands.collect::<Vec<_>>().join(" && ");
+    let command_of = |tool: &LackingTool| permit_command_of(&tool.target, &tool.accesses);
+    let command = lacking
+        .iter()
+        .map(command_of)
+        .collect::<Vec<_>>()
+        .join(" && ");
     page.push(&terminal_text!("to grant it: {command}\n"));
     page
 }

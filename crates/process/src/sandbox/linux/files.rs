@@ -77,13 +77,13 @@ impl FileRules {
         tmp: Option<&GrantedPath>,
         private: &[OwnedFd],
     ) -> Result<FileRules, SandboxError> {
-        let lists = [&policy.read, &policy.write, &policy.execute];
-        let lists = lists.into_iter().filter_map(|access| match access {
+        let accesses = [&policy.read, &policy.write, &policy.execute];
+        let lists = accesses.into_iter().filter_map(|access| match access {
             Access::All => None,
             Access::Paths(paths) => Some(paths),
         });
-        let paths = lists.flatten().chain(&policy.needed);
-        let paths: BTreeSet<_> = paths.chain(&policy.own_folder).chain(tmp).collect();
+        let listed = lists.flatten().chain(&policy.needed);
+        let paths: BTreeSet<_> = listed.chain(&policy.own_folder).chain(tmp).collect();
         let files = paths.into_iter().map(|path| (path.clone(), id_of(path)));
         Ok(FileRules {
             // First, so that rules are out of date that were made while a file was replaced.

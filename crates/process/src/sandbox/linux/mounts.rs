@@ -101,8 +101,8 @@ pub(super) fn namespace(
     user: Option<BorrowedFd<'_>>,
 ) -> Option<MountNamespace> {
     let made = MountPlan::of(policy, image)?.make(user);
-    let made = made.inspect_err(|error| tracing::debug!(%error, "haft's state is not hidden"));
-    made.ok()
+    made.inspect_err(|error| tracing::debug!(%error, "haft's state is not hidden"))
+        .ok()
 }
 
 impl MountPlan {
@@ -159,13 +159,13 @@ impl MountPlan {
         let devices = [const { AtomicI32::new(-1) }; DEVICES.len()];
         let mount = || self.mount(&devices);
         let descriptor = make_with(user, kind, path, mount, has_our_root);
-        let opened = devices.into_iter().map(AtomicI32::into_inner);
-        let opened = opened.filter(|descriptor| *descriptor >= 0);
+        let descriptors = devices.into_iter().map(AtomicI32::into_inner);
+        let opened = descriptors.filter(|descriptor| *descriptor >= 0);
         #[allow(unsafe_code, reason = "the descriptors come from another process")]
         // SAFETY: they were opened in our table just now, and nothing else knows them.
-        let private = opened.map(|descriptor| unsafe { OwnedFd::from_raw_fd(descriptor) });
+        let owned = opened.map(|descriptor| unsafe { OwnedFd::from_raw_fd(descriptor) });
         // Collected first, so that they are closed if there is no namespace.
-        let private = private.collect();
+        let private = owned.collect();
         Ok(MountNamespace {
             descriptor: descriptor?,
             hides_state: !self.hidden.is_empty(),
