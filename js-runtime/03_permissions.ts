@@ -34,7 +34,11 @@ function refusal(kind: string, what: string): string | undefined {
     if (isNamed(entry, what)) text = denied;
   }
   const line = what.replace(/[\r\n]/g, " ");
-  return text.split(`${kind}=\0`).join(shellWord(`${kind}=${line}`)).split("\0").join(line);
+  return text
+    .split(`${kind}=\0`)
+    .join(shellWord(`${kind}=${line}`))
+    .split("\0")
+    .join(line);
 }
 
 /** The text as one word of a shell's command line; twin of `shell_word` in `crates/tool/src/permissions.rs`. */

@@ -29,7 +29,8 @@ const { isArray } = Array;
 const OWN_STREAMS = ["null", "inherit", "inherit"];
 
 /** One standard stream of a child. */
-const stream = (value: unknown): unknown => (typeof value === "number" ? (OWN_STREAMS[value] ?? value) : value);
+const stream = (value: unknown): unknown =>
+  typeof value === "number" ? (OWN_STREAMS[value] ?? value) : value;
 
 /** The options that hold streams, and those that hold lists of them. */
 const STREAMS = ["stdin", "stdout", "stderr"];

@@ -58,6 +58,14 @@ pub(crate) mod mcp {
     use haft_config::Config;
     use haft_discover::Candidate;
 
+    pub(crate) fn declared_hosts(_: &Config, _: &Candidate) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    pub(crate) fn server_names(_: &Config, _: &Candidate) -> Vec<String> {
+        Vec::new()
+    }
+
     pub(crate) fn described(_: &Config, _: &Candidate) -> Vec<String> {
         Vec::new()
     }

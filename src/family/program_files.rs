@@ -87,7 +87,7 @@ const KIN: [&str; 4] = ["lib", "lib64", "libexec", "share"];
 struct InstallationKind {
     /// A file or folder by which it is known.
     mark: &'static str,
-    /// What programs read; an empty name is all of it.
+    /// Files and folders that programs read; an empty name is all of it.
     files: &'static [&'static str],
     /// The folders of the home directory in which it usually is, for the credentials in it.
     usual: &'static [&'static str],

@@ -233,7 +233,7 @@ impl Host {
                 trace.runs(&tool.tool, self.grant_of(&tool.tool), bounds);
             }
             let ui = self.user_interface();
-            // Without a user nobody grants anything.
+            // Without a user nothing is granted.
             let late_grant = ui.as_ref().map(|_| Arc::<LateGrant>::default());
             let is_repeatable = is_first && ui.is_some() && tool.tool.approval == Tier::Read;
             let again = is_repeatable.then(|| call.clone());
@@ -272,11 +272,11 @@ impl Host {
             };
             // The next call has the access, however soon it comes.
             Box::pin(self.refresh()).await;
-            if let Some(next) = again.filter(|_| cancellation.reason().is_none()) {
-                if let Ok(renewed) = Box::pin(self.entry(&next.tool)).await {
-                    (call, tool, is_first) = (next, renewed, false);
-                    continue;
-                }
+            if let Some(next) = again.filter(|_| cancellation.reason().is_none())
+                && let Ok(renewed) = Box::pin(self.entry(&next.tool)).await
+            {
+                (call, tool, is_first) = (next, renewed, false);
+                continue;
             }
             return with_late_grant(ended, access);
         }

@@ -70,7 +70,7 @@ pub struct Reviewed {
     pub requests: Vec<PermissionRequest>,
     /// Programs and addresses that it starts or contacts, if its file says so: a line for each MCP server.
     pub servers: Vec<String>,
-    /// What it lacks with its profile.
+    /// Rights that it lacks with its profile.
     pub lacking: LackingRights,
     /// Entries of its requests, and of what grants it anything, that grant nothing.
     pub left_out: Vec<LeftOutPath>,

@@ -21,7 +21,7 @@ pub(crate) enum RightsPlace<'a> {
 /// Rights of the tools of a file, or of a server.
 pub(crate) struct FoundRights {
     pub(crate) rights: FileRights,
-    /// What a permit for it is about.
+    /// Subject of a permit for it.
     pub(crate) subject: PermitSubject,
     /// True if it may run now.
     pub(crate) is_trusted: bool,

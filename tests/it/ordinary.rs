@@ -55,7 +55,7 @@ impl Project {
     }
 }
 
-/// What a package in `packages/app` of a monorepo imports, where that is, and what comes.
+/// Imports of a module in `packages/app` of a monorepo, and what comes of them.
 #[rstest]
 #[case::hoisted_with_dependencies("import d from 'a';", "d", "a+b")]
 #[case::required("const d = require('b');", "d", "b")]
@@ -220,7 +220,7 @@ fn git_works_in_a_part_of_a_repository(#[case] folder: &str) {
 /// Program of an installation: it reads its library, and says it.
 const PROGRAM: &str = "#!/bin/sh\ncat \"$(dirname \"$(readlink -f \"$0\")\")/../DATA\"\n";
 
-/// Where the program is, what is on `PATH`, what else there is, and what the program reads. `opt` is
+/// Place of the program, the folder on `PATH`, a mark of the installation, and the file that it reads. `opt` is
 /// neither in the home directory nor in the project.
 #[rstest]
 #[case::hosted_tool_cache(

@@ -21,7 +21,7 @@ const VERSION: u32 = 1;
 /// Entries by kind. [`Permission::All`] stands for the whole kind.
 pub type Entries = BTreeMap<PermissionKind, Permission>;
 
-/// What a permit is about: the tools of a file, or one MCP server of a file.
+/// Subject of a permit: the tools of a file, or one MCP server of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermitSubject {
     /// The real path of the file.

@@ -5,7 +5,7 @@
 //!
 //! A `.git` file names that folder, and the author of the project may have written the file. So it
 //! counts only if the folder names the project, too: git writes both links when it makes a worktree
-//! or a submodule, and nobody else can write into a repository of the user.
+//! or a submodule, and no other user can write into a repository of the user.
 
 use std::fs;
 use std::path::{Path, PathBuf};

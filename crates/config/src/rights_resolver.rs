@@ -24,7 +24,7 @@ pub struct RightsResolver<'a> {
     links: OnceCell<LinkBounds>,
     /// Real paths by entry.
     resolved: RefCell<HashMap<String, Result<String, String>>>,
-    /// What git keeps outside of the project about its repository.
+    /// Files that git keeps outside of the project about its repository.
     repository: OnceCell<Vec<PathBuf>>,
 }
 

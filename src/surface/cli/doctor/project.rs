@@ -23,7 +23,7 @@ use haft_tool::{
 /// Limit of the loads in a row: a module that lacks more is better given a profile of its own.
 const MAX_LOADS: usize = 16;
 
-/// What one file or server lacks.
+/// Accesses that one file or server lacks.
 #[derive(Debug, PartialEq, Eq)]
 struct LackingTool {
     /// The target of `haft permit`.

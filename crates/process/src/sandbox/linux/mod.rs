@@ -167,7 +167,7 @@ impl Sandbox {
     }
 
     /// Returns the sandbox with rules for the files that its paths name now. Makes its temporary folder
-    /// again if somebody has removed it.
+    /// again if it was removed.
     ///
     /// # Errors
     /// If the rules or the folder cannot be made.

@@ -63,7 +63,7 @@ impl PrivateTmp {
         &self.real
     }
 
-    /// Makes the folder again if somebody has removed it.
+    /// Makes the folder again if it was removed.
     ///
     /// # Errors
     /// If that fails, or something else is in its place.
