@@ -285,19 +285,32 @@ const TABLE: &[Row] = &[
         ForRoot,
         |_| File::options().append(true).open("/etc/hosts").map(drop),
     ),
-    row("a new terminal", Work, Errno::EACCES, Succeeds, |_| {
-        File::options()
-            .read(true)
-            .write(true)
-            .open("/dev/ptmx")
-            .map(drop)
-    }),
+    row(
+        "the terminal of another program",
+        Work,
+        Errno::EACCES,
+        Succeeds,
+        |facts| closed_or_hidden(File::options().read(true).open(facts.path("TERMINAL"))),
+    ),
     row(
         "shared memory of the system",
         Work,
         Errno::EACCES,
         Succeeds,
-        |_| fs::read_dir("/dev/shm").map(drop),
+        |facts| closed_or_hidden(File::open(facts.path("SHARED"))),
+    ),
+    row(
+        "a new terminal without a folder of its own",
+        ReadOnly,
+        Errno::EACCES,
+        Succeeds,
+        |_| {
+            File::options()
+                .read(true)
+                .write(true)
+                .open("/dev/ptmx")
+                .map(drop)
+        },
     ),
     row(
         "a file by its handle",
@@ -1267,6 +1280,14 @@ const TABLE: &[Row] = &[
 /// Facts that the test tells to an attempt.
 struct Facts(BTreeMap<String, String>);
 
+/// A namespace hides what the rules close on a system without namespaces.
+fn closed_or_hidden(opened: io::Result<File>) -> Tried {
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Errno::EACCES.into()),
+        opened => opened.map(drop),
+    }
+}
+
 impl Facts {
     fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
@@ -1420,6 +1441,7 @@ enum Held {
     Descriptor(OwnedFd),
     Sandbox(Sandbox),
     Objects(Objects),
+    Shared(tempfile::NamedTempFile),
 }
 
 /// Objects of the kernel that have a key or a name of their own. They outlive their process, so
@@ -1490,6 +1512,25 @@ impl Ground {
         let listener = UnixListener::bind(real.join("closed/socket")).expect("it is new");
         ground.held.push(Held::UnixListener(listener));
         let name = format!("haft-test-{}", std::process::id());
+        let shared = tempfile::Builder::new().tempfile_in("/dev/shm");
+        let shared = shared.expect("the system has shared memory");
+        ground.know("SHARED", shared.path().display());
+        ground.held.push(Held::Shared(shared));
+        // Others take the low numbers, which a private folder has, too.
+        for _ in 0..8 {
+            let mut ends = [-1; 2];
+            let [main, terminal] = &mut ends;
+            let none = ptr::null_mut();
+            let opened = unsafe { libc::openpty(main, terminal, none, ptr::null(), ptr::null()) };
+            assert_eq!(opened, 0, "the system has terminals");
+            let path = fs::read_link(format!("/proc/self/fd/{terminal}")).expect("it has a name");
+            ground.know("TERMINAL", path.display());
+            for end in ends {
+                ground
+                    .held
+                    .push(Held::Descriptor(unsafe { OwnedFd::from_raw_fd(end) }));
+            }
+        }
         let address = SocketAddr::from_abstract_name(name.as_bytes()).expect("it is short");
         let listener = UnixListener::bind_addr(&address).expect("it is free");
         ground.held.push(Held::UnixListener(listener));
