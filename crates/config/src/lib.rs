@@ -61,7 +61,7 @@ pub use mcp::{matcher as pattern_matcher, strength as pattern_strength};
 pub use mcp::{parse_task_mode, parse_word};
 pub use nats::{DEFAULT_TENANT, NatsUrls, Remote, ServeNats, ServeNatsFlags, ServedHistory};
 pub use profiles::{
-    FamilyProfiles, Profile, ProfileSettings, SandboxSettings, ToolPlace, WORKSPACE,
+    FamilyProfiles, Profile, ProfileSettings, SAFE_VARIABLES, SandboxSettings, ToolPlace, WORKSPACE,
 };
 pub use reference::{Setting, SettingSource};
 pub use rights_resolver::RightsResolver;

@@ -128,7 +128,7 @@ const LISTING_TIMEOUT: Duration = Duration::from_secs(5);
 const BUILT_IN: [&str; 3] = [FULL, WORKSPACE, "read-only"];
 
 /// Variables that describe the user's terminal, language and places. None of them is a secret.
-const SAFE_VARIABLES: [&str; 33] = [
+pub const SAFE_VARIABLES: [&str; 33] = [
     "PATH",
     "HOME",
     "USER",

@@ -11,7 +11,7 @@ use crate::family::pinned::PinStore;
 use crate::family::rights::{Confinement, denied};
 use crate::family::tool_command::{settings_words, variable_word};
 use haft_config::grants::real;
-use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, WORKSPACE, paths};
+use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, SAFE_VARIABLES, WORKSPACE, paths};
 use haft_discover::{Candidate, imported_files};
 use haft_mcp::{
     Endpoint, HttpEndpoint, Server, ServerAddress, ServerOptions, TokenStore, Unusable, foreign,
@@ -28,48 +28,18 @@ const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time after which an idle server is stopped, if the configuration sets none.
 const IDLE: Duration = Duration::from_secs(5 * 60);
 
-/// Variables of haft that the program of a server gets besides its own `env`: those that describe the
-/// user's terminal, language and places, and where programs find certificates. None is a secret.
-const SERVER_VARIABLES: [&str; 36] = [
-    "HOME",
-    "LOGNAME",
-    "PATH",
-    "SHELL",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "USER",
-    // Languages
-    "LANG",
-    "LANGUAGE",
+/// Variables of haft that the program of a server gets besides the safe ones and its own `env`: where
+/// its files and the certificates are, and those that patterns of the safe ones stand for.
+const SERVER_VARIABLES: [&str; 9] = [
     "LC_ALL",
-    "LC_COLLATE",
     "LC_CTYPE",
     "LC_MESSAGES",
-    "LC_MONETARY",
-    "LC_NUMERIC",
-    "LC_TIME",
-    // Places of installations and of files
-    "ASDF_DATA_DIR",
-    "BUN_INSTALL",
-    "CARGO_HOME",
-    "CONDA_PREFIX",
-    "GOPATH",
-    "GOROOT",
-    "JAVA_HOME",
-    "MISE_DATA_DIR",
-    "NVM_DIR",
-    "PNPM_HOME",
-    "PYENV_ROOT",
+    "NODE_EXTRA_CA_CERTS",
     "RUSTUP_HOME",
-    "VIRTUAL_ENV",
-    "VOLTA_HOME",
+    "SSL_CERT_FILE",
     "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
-    // Certificates
-    "NODE_EXTRA_CA_CERTS",
-    "SSL_CERT_FILE",
 ];
 
 /// A server as a file has it.
@@ -288,7 +258,8 @@ pub(super) fn prepare(
             let spawn = command
                 .map_err(|why| Box::new(problem(why.to_string()).hint(TRUST_HINT)))?
                 .spawn([""; 0]);
-            let inherited = Environment::allow(SERVER_VARIABLES);
+            let variables = SAFE_VARIABLES.iter().chain(&SERVER_VARIABLES);
+            let inherited = Environment::allow(variables.copied());
             let env = env
                 .iter()
                 .fold(inherited, |env, (name, value)| env.with(name, value));
