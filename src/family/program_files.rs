@@ -203,7 +203,7 @@ impl ProgramFiles<'_> {
             .collect()
     }
 
-    /// Returns the folders with the programs of a folder on `PATH`, some of which may be links.
+    /// Finds the folders with the programs of a folder on `PATH`, some of which may be links.
     fn folders_of_programs(&self, folder: &Path, bounds: &OnceCell<LinkBounds>) -> Vec<PathBuf> {
         let Some(real) = self.resolve(folder, bounds) else {
             return Vec::new();
@@ -220,7 +220,7 @@ impl ProgramFiles<'_> {
         linked.chain([real.as_path().to_owned()]).collect()
     }
 
-    /// Returns the files of the installation whose programs are in `folder`, a real path. Adds the
+    /// Finds the files of the installation whose programs are in `folder`, a real path. Adds the
     /// places of its credentials to `named`.
     fn files_of(&self, folder: &Path, named: &mut Vec<(PathBuf, &str)>) -> Vec<PathBuf> {
         if let Some(store) = STORES.iter().find(|store| folder.starts_with(store)) {

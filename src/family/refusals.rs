@@ -59,7 +59,7 @@ pub(super) struct RefusedAccess {
 }
 
 impl Attempt<'_> {
-    /// Returns true if the sandbox may be the reason why the program failed. Most programs do not say
+    /// Checks if the sandbox may be the reason why the program failed. Most programs do not say
     /// why (`ModuleNotFoundError`, `not a git repository`), and the sandbox does not know.
     pub(super) fn may_be_refused(&self) -> bool {
         match self.finished.end {

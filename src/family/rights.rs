@@ -688,7 +688,7 @@ fn paths_of(permission: &Permission) -> Access {
     }
 }
 
-/// Returns the programs that the first line of a candidate's file names and that a sandbox does not
+/// Finds the programs that the first line of a candidate's file names and that a sandbox does not
 /// let it read, if no rule of the project or the tool adds them.
 pub(crate) fn unreadable_interpreters(config: &Config, candidate: &Candidate) -> Vec<PathBuf> {
     let links = config.link_bounds();

@@ -565,7 +565,7 @@ fn lacking_rights(
     }
 }
 
-/// Returns true if an access that a tool asks for is granted.
+/// Checks if an access that a tool asks for is granted.
 fn grants(config: &Config, granted: &PermissionProfile, access: &RequestedAccess) -> bool {
     let RequestedAccess { kind, what } = access;
     match kind {

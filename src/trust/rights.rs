@@ -27,7 +27,7 @@ pub(crate) struct FoundRights {
     pub(crate) is_trusted: bool,
 }
 
-/// Returns the rights of what a scan finds there; `None` if it finds nothing.
+/// Reads the rights of what a scan finds there; `None` if it finds nothing.
 ///
 /// # Errors
 /// [`ErrorKind::Load`] if the permit of the file is not believed.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Limit of the small files of git that are read, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// Returns what git keeps outside of `project` about the repository around it, as real paths: its own
+/// Finds what git keeps outside of `project` about the repository around it, as real paths: its own
 /// folder, and the files that name such folders. A repository in the home directory or above it is
 /// none: it contains everything of the user.
 pub(crate) fn files_outside(project: &Path, home: &Path) -> Vec<PathBuf> {
@@ -34,7 +34,7 @@ pub(crate) fn files_outside(project: &Path, home: &Path) -> Vec<PathBuf> {
     files.filter(|file| !file.starts_with(&project)).collect()
 }
 
-/// Returns the folders of the submodules that the repository with its files in `root` names.
+/// Finds the folders of the submodules that the repository with its files in `root` names.
 fn submodules(root: &Path) -> Vec<PathBuf> {
     let text = text_of(&root.join(".gitmodules")).unwrap_or_default();
     let paths = text.lines().filter_map(|line| {
@@ -50,7 +50,7 @@ fn submodules(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns git's folder of the repository whose files are in `folder`, with what its worktrees share.
+/// Finds git's folder of the repository whose files are in `folder`, with what its worktrees share.
 fn repository(folder: &Path) -> Option<PathBuf> {
     let entry = folder.join(".git");
     let kind = entry.symlink_metadata().ok()?.file_type();
@@ -75,7 +75,7 @@ fn is_repository(folder: &Path) -> bool {
     folder.join("HEAD").is_file() && folder.join("objects").is_dir()
 }
 
-/// Returns the real path of what the text in `file` names, after `prefix`. It may be relative to
+/// Finds the real path of what the text in `file` names, after `prefix`. It may be relative to
 /// `folder`.
 fn linked(file: &Path, folder: &Path, prefix: &str) -> Option<PathBuf> {
     let text = text_of(file)?;
@@ -83,7 +83,7 @@ fn linked(file: &Path, folder: &Path, prefix: &str) -> Option<PathBuf> {
     folder.join(named).canonicalize().ok()
 }
 
-/// Returns the folder with the files of a repository that has them elsewhere (`core.worktree`).
+/// Finds the folder with the files of a repository that has them elsewhere (`core.worktree`).
 fn worktree(repository: &Path) -> Option<PathBuf> {
     let config = text_of(&repository.join("config"))?;
     let lines = config.lines().map(str::trim);

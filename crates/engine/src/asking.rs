@@ -93,7 +93,7 @@ pub(super) fn ask(
     })
 }
 
-/// Returns true if the calls can use an access that the user granted. It is noted in them otherwise.
+/// Checks if the calls can use an access that the user granted. It is noted in them otherwise.
 fn use_grant(calls: &[RunningCall], kind: PermissionKind, what: &str, is_late: bool) -> bool {
     if is_late {
         for call in calls {

@@ -481,7 +481,7 @@ impl PermissionProfile {
         }
     }
 
-    /// Returns true if everything that a sandbox could restrict is granted.
+    /// Checks if everything that a sandbox could restrict is granted.
     pub fn restricts_nothing(&self) -> bool {
         let kinds = [
             PermissionKind::Read,

@@ -184,13 +184,13 @@ pub(crate) fn described(config: &Config, candidate: &Candidate) -> Vec<String> {
     used.map(line).collect()
 }
 
-/// Returns the names of the servers of a candidate's file.
+/// Lists the names of the servers of a candidate's file.
 pub(crate) fn server_names(config: &Config, candidate: &Candidate) -> Vec<String> {
     let configured = servers::read(config, candidate).unwrap_or_default();
     configured.into_iter().map(|server| server.name).collect()
 }
 
-/// Returns the hosts that the servers of a candidate's file are reached at, by the names of the
+/// Lists the hosts that the servers of a candidate's file are reached at, by the names of the
 /// servers: `(server, host:port)`. One whose address has variables is not among them.
 pub(crate) fn declared_hosts(config: &Config, candidate: &Candidate) -> Vec<(String, String)> {
     let configured = servers::read(config, candidate).unwrap_or_default();

@@ -135,7 +135,7 @@ pub(crate) fn named_files(config: &Config, candidate: &Candidate) -> Vec<PathBuf
 /// Names of the files that a package has in its folder.
 const MANIFESTS: [&str; 2] = ["package.json", "pyproject.toml"];
 
-/// Returns the files and packages that the command line of one of the user's servers names. A server
+/// Finds the files and packages that the command line of one of the user's servers names. A server
 /// in a sandbox reads its own code.
 fn own_files(config: &Config, candidate: &Candidate, address: &ServerAddress) -> Vec<PathBuf> {
     let ServerAddress::Program {

@@ -418,7 +418,7 @@ fn allow(
     })
 }
 
-/// Returns the rights of the MCP server or the file that a name means; `None` if it means a tool.
+/// Finds the rights of the MCP server or the file that a name means; `None` if it means a tool.
 fn server_or_file(config: &Config, name: &str) -> Result<Option<FoundRights>, Error> {
     if let Some(server) = name.strip_prefix("mcp:") {
         let found = rights_of(config, &RightsPlace::Server(server))?.ok_or_else(|| {

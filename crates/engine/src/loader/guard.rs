@@ -99,7 +99,7 @@ impl ReadGuard {
         }
     }
 
-    /// Returns true if `require` only asks whether a file or folder is there that its rules name for
+    /// Checks if `require` only asks whether a file or folder is there that its rules name for
     /// the module's own files.
     pub(super) fn is_search(&self, path: &Path) -> bool {
         let real = in_real_folder(path);
@@ -178,7 +178,7 @@ impl Admitted {
         }
     }
 
-    /// Returns true if a search for the files, or for packages from them, comes by this folder or
+    /// Checks if a search for the files, or for packages from them, comes by this folder or
     /// missing file.
     fn passes(&self, path: &Path) -> bool {
         let parent = path.parent().unwrap_or(path);

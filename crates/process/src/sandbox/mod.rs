@@ -308,7 +308,7 @@ static SYSTEM_FILES: LazyLock<SystemFiles> = LazyLock::new(|| {
     }
 });
 
-/// Returns true if every program may read the real path.
+/// Checks if every program may read the real path.
 pub fn is_system_file(real: &Path) -> bool {
     SYSTEM_FILES.read.iter().any(|path| path.contains(real))
 }
@@ -333,7 +333,7 @@ impl SandboxPolicy {
         self
     }
 
-    /// Returns true if the lists grant to read the real path. What is listed for writing may be read;
+    /// Checks if the lists grant to read the real path. What is listed for writing may be read;
     /// that everything may be written grants no reading.
     pub fn grants_reading(&self, real: &Path) -> bool {
         let is_listed = matches!(&self.write, Access::Paths(_)) && self.write.covers(real);

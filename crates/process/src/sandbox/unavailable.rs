@@ -67,7 +67,7 @@ impl Sandbox {
         match self.0 {}
     }
 
-    /// Returns the sandbox for the files of now.
+    /// Makes the sandbox for the files of now.
     ///
     /// # Errors
     /// If the system refuses.

@@ -85,7 +85,7 @@ fn code_of(problems: &[&Problem], lacking: &[LackingTool]) -> u8 {
     }
 }
 
-/// Returns the problems of the project's files.
+/// Finds the problems of the project's files.
 fn problems_of<'a>(catalog: &'a Catalog, review: &Review) -> Vec<&'a Problem> {
     let is_of_project = |problem: &&Problem| {
         let path = problem.path.as_ref();

@@ -96,7 +96,7 @@ impl FileRules {
         self.descriptor.as_fd()
     }
 
-    /// Returns true if the paths still name the same files. A path that names none does not matter.
+    /// Checks if the paths still name the same files. A path that names none does not matter.
     pub(super) fn are_current(&self) -> bool {
         self.files.iter().all(|(path, known)| {
             let found = id_of(path);

@@ -166,7 +166,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns the sandbox with rules for the files that its paths name now. Makes its temporary folder
+    /// Makes the sandbox with rules for the files that its paths name now. Makes its temporary folder
     /// again if it was removed.
     ///
     /// # Errors
